@@ -16,7 +16,8 @@ use invoicing_server::{
 };
 use invoicing_test_databases::tool::SQLITE3;
 use invoicing_tests::{
-    Answer, Database, Place, Received, Receiver, ask, new_company, new_quote, on_each_database, postgres,
+    Answer, Database, Place, Received, Receiver, ask, backup_script, files_below, new_company, new_quote,
+    on_each_database,
 };
 use tokio::process::Command;
 
@@ -26,9 +27,7 @@ use crate::support::{client_of, draft_of, hook_for, issued_over};
 const MEANWHILE: usize = 8;
 
 /// The script, with the programs that it needs.
-struct Script {
-    folder: PathBuf,
-}
+struct Script;
 
 impl Script {
     /// `None` if a program is missing: prints that the backups did not run. `REQUIRE_SQLITE3=1` turns this into a
@@ -40,18 +39,12 @@ impl Script {
             SQLITE3.is_missing(&error.to_string());
             return None;
         }
-        Some(Self { folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server") })
+        Some(Self)
     }
 
     /// Runs the script. Returns its output, or its errors if it fails.
     async fn run(&self, arguments: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(self.folder.join("backup.sh"));
-        command.args(arguments);
-        if let Some(program) = postgres::program("pg_dump") {
-            let (folder, path) = (program.parent().unwrap(), std::env::var("PATH").unwrap_or_default());
-            command.env("PATH", format!("{}:{path}", folder.display()));
-        }
-        let output = command.output().await.unwrap();
+        let output = Command::from(backup_script(arguments)).output().await.unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
@@ -304,7 +297,7 @@ async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten(
         assert!(refused.contains("is damaged"), "{refused}");
         std::fs::write(&host.backup, whole).unwrap();
     }
-    for document in files(Path::new(&host.path("backup/documents"))) {
+    for document in files_below(Path::new(&host.path("backup/documents"))) {
         std::fs::write(&document, "damaged").unwrap();
     }
     let refused = host.script.run(&["check", &host.backup]).await.unwrap_err();
@@ -324,7 +317,7 @@ async fn a_backup_without_a_document_of_an_invoice_or_credit_note_is_refused(db:
     let Some(host) = Host::with_backup(db).await else { return };
     let names: Vec<&str> = host.issued.iter().map(|document| document.file_name.as_str()).collect();
     assert_eq!(names, ["FAC-2026-0001.pdf", "AVO-2026-0001.pdf"]);
-    let stored = files(Path::new(&host.path("backup/documents")));
+    let stored = files_below(Path::new(&host.path("backup/documents")));
     for document in &host.issued {
         let is_it = |file: &&PathBuf| std::fs::read(file).unwrap() == document.bytes;
         let file = stored.iter().find(is_it).expect("the document is in the backup");
@@ -367,14 +360,4 @@ async fn a_backup_follows_a_link_and_refuses_a_second_name(db: Database) {
         let refused = host.script.run(&["save", name, &documents, &backup]).await.unwrap_err();
         assert!(refused.contains("has several names"), "{refused}");
     }
-}
-
-/// Every file below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found
 }

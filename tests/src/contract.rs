@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files_below;
+
 const MARK: &str = "/// Rules: ";
 /// Characters of a test's name at most.
 const LONGEST_NAME: usize = 70;
@@ -131,22 +133,15 @@ fn long_names(source: &Source) -> Vec<String> {
     long
 }
 
-/// The Rust sources below a folder, without build results and hidden folders.
+/// The Rust sources below a folder.
 fn sources(folder: &Path) -> Vec<Source> {
-    let mut sources = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // Cargo marks its folders, so that a module may be called `target`.
-        let is_of_sources = !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists();
-        if path.is_dir() && is_of_sources {
-            sources.extend(self::sources(&path));
-        } else if name.ends_with(".rs") {
-            let text = fs::read_to_string(&path).expect("a readable source");
-            sources.push(Source { name: path.display().to_string(), text });
-        }
-    }
-    sources
+    let mut files = files_below(folder);
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    let source = |file: &PathBuf| {
+        let text = fs::read_to_string(file).expect("a readable source");
+        Source { name: file.display().to_string(), text }
+    };
+    files.iter().map(source).collect()
 }
 
 fn workspace() -> PathBuf {

@@ -4,27 +4,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files_below;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// The sources below a folder, each with its path from there.
 fn sources(folder: &Path) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.push((name, fs::read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    found.sort();
-    found
+    let mut files = files_below(folder);
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    let named = |file: &PathBuf| {
+        let name = file.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+        (name, fs::read_to_string(file).unwrap())
+    };
+    files.iter().map(named).collect()
 }
 
 #[test]

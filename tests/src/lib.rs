@@ -8,6 +8,7 @@ mod alerts;
 mod architecture;
 #[cfg(test)]
 mod arrows;
+mod backup_script;
 mod batch;
 pub mod bench;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod database;
 pub mod description;
 pub mod documents;
 mod figures;
+mod files;
 pub mod hostile;
 #[cfg(test)]
 mod house;
@@ -33,9 +35,11 @@ mod release;
 mod running_dispatcher;
 mod world;
 
+pub use backup_script::backup_script;
 pub use batch::{Batch, Done};
 pub use database::{Argument, Behind, Place, Scalar};
 pub use figures::tell;
+pub use files::files_below;
 pub use http_server::HttpServer;
 pub use invoicing_test_databases::{Database, on_each_database, on_postgres, postgres};
 pub use receiver::{Received, Receiver, Reply};

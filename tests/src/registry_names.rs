@@ -7,6 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files_below;
+
 /// The crates that a program may depend on, by their names in the repository and in the registry.
 const CRATES: [&str; 5] =
     ["invoicing-client", "invoicing-core", "invoicing-server", "invoicing-webhook-verify", ANOTHER_AUTHORS];
@@ -14,8 +16,8 @@ const CRATES: [&str; 5] =
 const ANOTHER_AUTHORS: &str = "webhook-verify";
 /// Sites on which a path or a parameter names a crate.
 const SITES: [&str; 6] = ["docs.rs", "crates.io", "lib.rs", "shields.io", "deps.rs", "crates.live"];
-/// Folders that are made, and data that other programs have made.
-const SKIPPED: [&str; 6] = ["target", ".git", "node_modules", "data", "vectors", "corpus"];
+/// Folders with data that other programs have made.
+const SKIPPED: [&str; 3] = ["data", "vectors", "corpus"];
 
 /// True if the line leads to the registry's crate with this name.
 fn leads_to_registry(line: &str, name: &str) -> bool {
@@ -55,25 +57,21 @@ fn is_of_name(c: char) -> bool {
 }
 
 /// The files that people read or copy from, below a folder.
-fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() && !SKIPPED.contains(&name) {
-            documents(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|kind| ["md", "rs", "toml", "html", "txt", "yml"].iter().any(|k| kind == *k))
-        {
-            found.push(path);
-        }
-    }
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let is_read = |file: &Path| {
+        let kind = file.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+        let mut places = file.strip_prefix(folder).expect("a file below it").iter();
+        ["md", "rs", "toml", "html", "txt", "yml"].contains(&kind)
+            && !places.any(|place| SKIPPED.iter().any(|name| place == *name))
+    };
+    let mut files = files_below(folder);
+    files.retain(|file| is_read(file));
+    files
 }
 
 #[test]
 fn no_text_leads_to_a_crate_of_another_author() {
-    let mut files = Vec::new();
-    documents(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut files);
+    let files = documents(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     assert!(files.len() > 500 && files.iter().any(|file| file.ends_with("webhook-verify/README.md")));
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.ends_with(file!())) {

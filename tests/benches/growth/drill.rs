@@ -1,15 +1,14 @@
 //! A restore drill: the time from a backup to a service that runs on it, with typeset documents in a folder, by the
 //! script that hosts run.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use invoicing_core::CompanyId;
 use invoicing_server::{InvoiceQuery, Invoicing, InvoicingBuilder, ObjectStorage, PostgresSettings};
 use invoicing_tests::bench::durable_cluster;
-use invoicing_tests::postgres;
+use invoicing_tests::{backup_script, files_below};
 
 use super::workload::Workload;
 
@@ -85,33 +84,15 @@ async fn documents_of(invoicing: &Invoicing, company: CompanyId) -> Vec<(String,
 
 /// Runs the script and prints its time. Returns its output.
 fn timed(step: &str, arguments: &[&str]) -> String {
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server/backup.sh");
-    let mut command = Command::new(script);
-    command.args(arguments);
-    if let Some(folder) = postgres::program("pg_dump").as_deref().and_then(Path::parent) {
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", folder.display()));
-    }
     let begun = Instant::now();
-    let output = command.output().expect("the script runs");
+    let output = backup_script(arguments).output().expect("the script runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     println!("    {step:<8} {:>7.2} s", begun.elapsed().as_secs_f64());
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
 fn size_of(folder: &Path) -> String {
-    let (mut files, mut bytes) = (0_u64, 0_u64);
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let entry = entry.expect("an entry");
-            let metadata = entry.metadata().expect("its size");
-            if metadata.is_dir() {
-                folders.push(entry.path());
-            } else {
-                (files, bytes) = (files + 1, bytes + metadata.len());
-            }
-        }
-    }
-    format!("{files} documents of {} MB", bytes >> 20)
+    let files = files_below(folder);
+    let bytes: u64 = files.iter().map(|file| std::fs::metadata(file).expect("its size").len()).sum();
+    format!("{} documents of {} MB", files.len(), bytes >> 20)
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use scraper::{Html, Selector};
+
+use crate::files_below;
 
 /// A file, with all that the tests look at.
 #[derive(Debug, Default)]
@@ -119,21 +121,9 @@ fn of_html(html: &str) -> Vec<String> {
     targets.collect()
 }
 
-/// All Markdown below a folder, without build results and packages.
+/// All Markdown below a folder.
 pub(super) fn pages(root: &Path) -> Vec<Page> {
-    let mut folders = vec![root.to_owned()];
-    let mut files: Vec<PathBuf> = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let is_skipped = path.ends_with(".git") || path.ends_with("node_modules");
-            if path.is_dir() && !is_skipped && !path.join("CACHEDIR.TAG").exists() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
+    let mut files = files_below(root);
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "md"));
     files.iter().map(|file| Page::read(root, file)).collect()
 }
