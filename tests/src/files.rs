@@ -21,7 +21,30 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Cargo marks its folders, so that a module may be called `target`.
+/// A folder of build results stands beside a manifest, so that a module may be called `target`. The file that Cargo marks its
+/// folders with is missing where a script has made the folder first.
 fn is_skipped(folder: &Path) -> bool {
-    folder.ends_with(".git") || folder.ends_with("node_modules") || folder.join("CACHEDIR.TAG").exists()
+    let is_built = folder.ends_with("target") && folder.with_file_name("Cargo.toml").exists();
+    is_built || folder.ends_with(".git") || folder.ends_with("node_modules")
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn what_programs_have_made_is_no_file_of_the_repository() {
+        let folder = TempDir::new().unwrap();
+        let kept = ["Cargo.toml", "docs/page.md", "src/target/send.rs", "src/target.rs"];
+        let made = ["target/tools/README.md", ".git/description", "docs/node_modules/one/README.md"];
+        for path in kept.iter().chain(&made) {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let found = files_below(folder.path());
+        assert_eq!(found, kept.map(|path| folder.path().join(path)));
+    }
 }
