@@ -6,6 +6,9 @@ use std::future::ready;
 use std::process::Command;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::CertificateDer;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
@@ -48,12 +51,13 @@ async fn tls_against_a_plain_port_says_so() {
     assert!(text.contains("does not speak TLS on this port") && text.contains("http://"), "{text}");
 }
 
-/// A port on loopback that speaks TLS with a certificate of its own.
-async fn tls_port() -> String {
+/// A port on loopback that speaks TLS with a certificate of its own, given as DER.
+async fn tls_port() -> (String, CertificateDer<'static>) {
     let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = generated.signing_key.serialize_der().try_into().unwrap();
+    let certificate = CertificateDer::from(generated.cert);
     let config = rustls::ServerConfig::builder().with_no_client_auth();
-    let config = config.with_single_cert(vec![generated.cert.into()], key).unwrap();
+    let config = config.with_single_cert(vec![certificate.clone()], key).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     #[expect(clippy::disallowed_methods, reason = "it ends with the runtime of its test")]
@@ -63,12 +67,12 @@ async fn tls_port() -> String {
             drop(acceptor.accept(stream).await);
         }
     });
-    format!("localhost:{port}")
+    (format!("localhost:{port}"), certificate)
 }
 
 #[tokio::test]
 async fn a_certificate_of_an_unknown_issuer_is_refused() {
-    let address = tls_port().await;
+    let (address, _) = tls_port().await;
     let text = refused(&format!("https://{address}")).await.to_string();
     assert!(text.contains("UnknownIssuer"), "{text}");
 }
@@ -76,17 +80,42 @@ async fn a_certificate_of_an_unknown_issuer_is_refused() {
 /// As on a slim image. The handshake gets as far as the certificate, and plain HTTP needs none.
 #[test]
 fn a_machine_without_a_ca_store_speaks_http_and_https() {
-    let here = module_path!().split_once("::").unwrap().1;
     for test in ["a_certificate_of_an_unknown_issuer_is_refused", "tls_against_a_plain_port_says_so"] {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", &format!("{here}::{test}")])
-            .env("SSL_CERT_FILE", "/nonexistent")
-            .env("SSL_CERT_DIR", "/nonexistent")
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        passes_alone(test, &[("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", "/nonexistent")]);
     }
+}
+
+/// Runs a test of this file in a process of its own, with these variables.
+fn passes_alone(name: &str, variables: &[(&str, &str)]) {
+    let here = module_path!().split_once("::").unwrap().1;
+    let mut process = Command::new(std::env::current_exe().unwrap());
+    process.args(["--exact", &format!("{here}::{name}")]).envs(variables.iter().copied());
+    let output = process.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// A client in a process of its own, for which the certificate of the port is the machine's only CA.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ca_of_the_machine_is_trusted_by_who_asks_for_it_alone() {
+    const ADDRESS: &str = "ADDRESS_OF_THE_TEST";
+    if let Ok(address) = std::env::var(ADDRESS) {
+        let url = format!("https://{address}");
+        assert!(refused(&url).await.to_string().contains("UnknownIssuer"));
+        let client = InvoicingClient::builder(&url, KEY).max_attempts(1).platform_roots().build().unwrap();
+        // The port ends the connection after the handshake.
+        let error = client.quotes().list().send().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+        return;
+    }
+    let (address, certificate) = tls_port().await;
+    let store = tempfile::NamedTempFile::new().unwrap();
+    let base64 = STANDARD.encode(certificate);
+    std::fs::write(&store, format!("-----BEGIN CERTIFICATE-----\n{base64}\n-----END CERTIFICATE-----\n"))
+        .unwrap();
+    let store = store.path().to_str().unwrap();
+    let variables = [(ADDRESS, &*address), ("SSL_CERT_FILE", store), ("SSL_CERT_DIR", "/nonexistent")];
+    passes_alone("a_ca_of_the_machine_is_trusted_by_who_asks_for_it_alone", &variables);
 }
 
 #[tokio::test]
