@@ -21,11 +21,12 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A folder of build results stands beside a manifest, so that a module may be called `target`. The file that Cargo marks its
-/// folders with is missing where a script has made the folder first.
+/// A folder of build results has Cargo's mark, whatever its name. Where a script has made it first the mark is missing,
+/// and it is a `target` beside a manifest; a module may have that name.
 fn is_skipped(folder: &Path) -> bool {
-    let is_built = folder.ends_with("target") && folder.with_file_name("Cargo.toml").exists();
-    is_built || folder.ends_with(".git") || folder.ends_with("node_modules")
+    let is_marked = folder.join("CACHEDIR.TAG").exists();
+    let is_target = folder.ends_with("target") && folder.with_file_name("Cargo.toml").exists();
+    is_marked || is_target || folder.ends_with(".git") || folder.ends_with("node_modules")
 }
 
 #[cfg(test)]
@@ -38,7 +39,13 @@ mod tests {
     fn what_programs_have_made_is_no_file_of_the_repository() {
         let folder = TempDir::new().unwrap();
         let kept = ["Cargo.toml", "docs/page.md", "src/target/send.rs", "src/target.rs"];
-        let made = ["target/tools/README.md", ".git/description", "docs/node_modules/one/README.md"];
+        let made = [
+            "target/tools/README.md",
+            "build/CACHEDIR.TAG",
+            "build/README.md",
+            ".git/description",
+            "docs/node_modules/one/README.md",
+        ];
         for path in kept.iter().chain(&made) {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
